@@ -172,6 +172,16 @@ def test_what_the_person_picks_is_all_that_is_granted(tmp_path: Path, picked: li
     "text",
     [
         *("run the tests", "install dependencies", "make the docs", "find everything", "Bash(", "npm test\nrm -rf x"),
+        *("npm test && sudo make install", "npm test | sh", "npm test; rm -r x", "npm test $(", "nohup bash x"),
+        *(
+            "uv run python:*",
+            "poetry run sh *",
+            "uv run --with x *",
+            "docker run --rm *",
+            "docker run -v *",
+            "go run x *",
+        ),
+        *("git rebase *", "git submodule foreach *"),
         *("*", ":*", "python:*", "bash -c *", "git *", "npx *", "sudo *", "npm exec *", "npm run *", "git -c *"),
     ],
 )
@@ -180,7 +190,17 @@ def test_words_and_wide_patterns_are_never_granted_in_passing(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["npm test", "npm run lint:*", "pytest -q", "git status", "Bash(cargo build)", "ruff *"]
+    "text",
+    [
+        "npm test",
+        "npm run lint:*",
+        "uv run pytest *",
+        "npm ci && npm test",
+        "pytest -q",
+        "git status",
+        "Bash(cargo build)",
+        "ruff *",
+    ],
 )
 def test_commands_and_narrow_patterns_are_rules(text: str) -> None:
     content = text.removeprefix("Bash(").removesuffix(")")

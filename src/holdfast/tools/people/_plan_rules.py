@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from holdfast.contract import UsageError
 from holdfast.permissions import Rule
 from holdfast.permissions.policy.suggest_commands import suggest_rules
-from holdfast.permissions.shell.programs.program import having, known
+from holdfast.permissions.shell.programs.program import having, known, words_told
 from holdfast.permissions.shell.text.analysis import analyse
 from holdfast.permissions.shell.words.word import names
 
@@ -31,6 +31,9 @@ _WORDS: Final = names(
 _SUBCOMMANDED: Final = names("npm pnpm yarn bun cargo git go pip poetry uv make docker dotnet gradle mvn gh helm")
 _RUNS_OTHERS: Final = names("exec x dlx config push api publish create init env alias clone submodule bisect")
 """Subcommands that run other code, publish, or change what is run later."""
+_NEVER_SECOND: Final = words_told("offer-never")
+_STARTS_ANY: Final = names("uv poetry")
+"""Their `run` starts any program at all, and not a script of the project."""
 _CHECKS: Final = names("pytest ruff mypy pyright tsc eslint flake8 pylint jest vitest rspec rubocop ls")
 _OFTEN: Final = names(
     "black cat coverage cp cut find flask grep hatch head invoke just make mix mv rails rm sed sort tail task timeout"
@@ -102,12 +105,13 @@ def _first(content: str) -> str:
 
 
 def _is_clear(content: str, shown: Sequence[str]) -> bool:
-    """It is a command and no sentence."""
-    first = _first(content)
-    if first in having("privilege", "shell", "evaluates"):
+    """It is a command and no sentence, and nothing in it is too much for a yes in passing."""
+    first, analysis = _first(content), analyse(content)
+    started = {first, *analysis.names}
+    if analysis.doubt or not started.isdisjoint(having("privilege", "shell", "evaluates")):
         return False
     is_program = known(first) is not None or first in _MORE_PROGRAMS
-    return content in shown or (is_program and first not in _WORDS and first not in having(*_NEVER_GIVEN))
+    return content in shown or (is_program and first not in _WORDS and started.isdisjoint(having(*_NEVER_GIVEN)))
 
 
 def _may_be_command(content: str) -> bool:
@@ -122,10 +126,18 @@ def _is_wide(content: str) -> bool:
         return False
     first = _first(content)
     before = re.split(r":\*|\*", content, maxsplit=1)[0].split()[1:]
-    if first in _SUBCOMMANDED:
-        needed = 2 if before[:1] == ["run"] else 1
-        return len(before) < needed or before[0].startswith("-") or before[0] in _RUNS_OTHERS
-    return first not in _CHECKS
+    if first not in _SUBCOMMANDED:
+        return first not in _CHECKS
+    if not before or before[0].startswith("-") or before[0] in (*_RUNS_OTHERS, *_NEVER_SECOND.get(first, ())):
+        return True
+    return before[0] == "run" and _starts_any(first, before[1:])
+
+
+def _starts_any(first: str, words: list[str]) -> bool:
+    """Whether words behind `uv run`, `npm run`, `docker run` leave open what is run, or with what rights."""
+    if not words or words[0].startswith("-") or first == "docker":
+        return True
+    return first in _STARTS_ANY and words[0] not in _CHECKS
 
 
 def _shown(plan: str) -> Iterator[str]:
