@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Executor, ToolContext
+from holdfast import Executor, ToolContext, ToolResult
 from holdfast.contract import (
     Answer,
     DirectoryUpdate,
@@ -26,6 +26,7 @@ from .conftest import (
     Reader,
     Write,
     WriteArgs,
+    answer_all,
     decided,
     refused,
 )
@@ -286,3 +287,26 @@ def test_a_deny_that_comes_while_the_question_is_open_holds() -> None:
     timeline = play(script, tools=[Safe()], permission_mode="default", asker=SlowPerson())
     assert len([event for _, event in timeline.events if isinstance(event, PermissionAsked)]) == 2
     assert timeline.outcomes == {"1": "denied", "2": "denied"}
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_a_yes_that_nobody_gave_is_what_the_rights_say_and_no_persons_word(mode: str):
+    seen: list[tuple[bool, str]] = []
+
+    class Watching(Write):
+        async def call(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[str]:
+            seen.append((ctx.asked, ctx.granted))
+            return await super().call(args, ctx)
+
+    class Settled(ScriptedAsker):
+        async def ask(self, question: Question) -> Answer:
+            executor.state.permissions = executor.state.permissions.with_mode(mode)
+            return await super().ask(question)
+
+    asker = Settled([Answer("allow", by_nobody=True), Answer(message="no")])
+    executor = Executor([Watching()], permission_mode="default", asker=asker)
+    (done,) = asyncio.run(answer_all(executor, {"type": "tool_use", "id": "1", "name": "Write", "input": {}}))
+    if mode == "default":  # nothing has changed: it is asked again
+        assert (len(asker.questions), done.outcome, seen) == (2, "denied", [])
+    else:
+        assert (len(asker.questions), done.outcome, seen) == (1, "completed", [(False, "mode")])

@@ -114,7 +114,8 @@ class Answer(NamedTuple):
     updates: tuple[PermissionUpdate, ...] = ()
     """More rules, each with its own behavior and place, and other changes of the rights."""
     by_nobody: bool = False
-    """Nobody was there to be asked; the message says what would help."""
+    """Nobody was there to be asked, and the message says what would help; or nobody had to be, as `Question.standing`
+    says: a yes of that kind counts only if the rights alone say it, too."""
 
     @property
     def refusal(self) -> str:

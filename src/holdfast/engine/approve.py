@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,9 @@ from holdfast.contract import (
     Tool,
     ToolContext,
 )
-from holdfast.engine.asked import Approval, Asked, Heard, again_seen, fully_told, with_circumstances
+from holdfast.engine.asked import Approval, Asked, Heard, again_seen, fully_told, with_circumstances, without_input
 from holdfast.engine.askers import nobody_to_ask
-from holdfast.engine.call import Call
+from holdfast.engine.call import Call, may_object, word_judge
 from holdfast.engine.call_hooks import CallHooks, opinion_of
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.forms import FormDesk
@@ -129,7 +129,7 @@ class Approver:
                 return decision
         facts = self.facts(call, tool, ctx)
         subject = facts.subject
-        if subject.kind != "command" or not _word_judge()(tool.name, subject.value, facts.effects, cwd=ctx.cwd):
+        if subject.kind != "command" or not word_judge()(tool.name, subject.value, facts.effects, cwd=ctx.cwd):
             return decide(facts, self._state.permissions)
         self._remembered.add(tool)
         # Where no rule speaks of commands, all that only read and touch no file are judged alike.
@@ -211,26 +211,16 @@ class Approver:
         opinion: Opinion | None = None
         if heard is not None and heard.updated_input is not None:
             await self._replace_input(call, tool, ctx, heard.updated_input)
-        if heard is not None or _may_object(call, tool):
+        if heard is not None or may_object(call, tool):
             # A gate may have changed the input, so the tool is asked anew whether it has something to say.
-            opinion = await tool.check_permission(call.args, ctx) if _may_object(call, tool) else None
+            opinion = await tool.check_permission(call.args, ctx) if may_object(call, tool) else None
             if opinion is not None and opinion.updated_input is not None:
                 await self._replace_input(call, tool, ctx, opinion.updated_input)
-            opinion = _without_input(opinion)
+            opinion = without_input(opinion)
             decision = decide(self.facts(call, tool, ctx), self._state.permissions, hook=hook, opinion=opinion)
-        if self._classify is not None and decision.classified:
-            facts = self.facts(call, tool, ctx)
-            decision = await consult(
-                self._classify,
-                facts,
-                lambda classifier: decide(
-                    facts, self._state.permissions, hook=hook, opinion=opinion, classifier=classifier
-                ),
-                timeout_s=self._classify_timeout_s,
-            )
+        decision = await self._consulted(self.facts(call, tool, ctx), decision, (hook, opinion))
         if decision.behavior != "ask":
-            ctx.granted = "classifier" if decision.classified else decision.layer
-            return self.conclude(call, tool, decision)
+            return self._by_rights(call, tool, ctx, decision)
         if self._hooks.hooks.has("PermissionRequest"):
             answered = await self._ask_hooks(call, tool, ctx, decision)
             if answered is not None:
@@ -238,6 +228,29 @@ class Approver:
         if nobody_to_ask(self._asker) is not None:
             return self.conclude(call, tool, decision)
         return await self._ask(call, tool, ctx, decision, (hook, opinion))
+
+    async def _consulted(self, facts: CallFacts, decision: Decision, heard: Heard) -> Decision:
+        if self._classify is None or not decision.classified:
+            return decision
+        judge = partial(decide, facts, hook=heard[0], opinion=heard[1])
+        limit_s = self._classify_timeout_s
+        return await consult(
+            self._classify, facts, lambda one: judge(self._state.permissions, classifier=one), timeout_s=limit_s
+        )
+
+    def _by_rights(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
+        ctx.granted = "classifier" if decision.classified else decision.layer
+        return self.conclude(call, tool, decision)
+
+    async def _as_it_stands(self, call: Call, tool: Tool, ctx: ToolContext, hook: HookOpinion | None) -> Approval:
+        """Nobody had to answer, as the rights say yes by now: they decide alone, and no person has agreed."""
+        opinion = without_input(await tool.check_permission(call.args, ctx)) if may_object(call, tool) else None
+        call.facts = facts = again_seen(self.facts(call, tool, ctx), self._state.permissions)
+        decision = decide(facts, self._state.permissions, hook=hook, opinion=opinion)
+        decision = await self._consulted(facts, decision, (hook, opinion))
+        if decision.behavior == "ask":
+            return await self._ask(call, tool, ctx, decision, (hook, opinion))
+        return self._by_rights(call, tool, ctx, decision)
 
     def facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
         """What the input would do. It is worked out once: every later look is at the same places."""
@@ -314,6 +327,8 @@ class Approver:
             _log.exception("the question about %s (call %s) could not be asked", tool.name, call.id)
             approval = Approval(allowed=False, reason="the question could not be put to the user")
         else:
+            if answer.by_nobody and answer.behavior == "allow":
+                return await self._as_it_stands(call, tool, ctx, heard[0])
             approval = await self._take_answer(call, tool, ctx, answer, asked=Asked(decision, places))
             if preview is not None and approval.allowed and answer.updated_input is None:
                 call.args = tool.arguments.with_internal(call.args, preview.internal)
@@ -383,18 +398,3 @@ class Approver:
 
 def _since_ms(began_s: float) -> float:
     return (perf_counter() - began_s) * 1000
-
-
-@cache
-def _word_judge() -> Callable[..., bool]:
-    from holdfast.permissions.shell.judge.verdict import is_judged_by_words  # noqa: PLC0415 - with the first command
-
-    return is_judged_by_words
-
-
-def _may_object(call: Call, tool: Tool) -> bool:
-    return tool.has_opinion and tool.may_object(call.args)
-
-
-def _without_input(opinion: Opinion | None) -> Opinion | None:
-    return opinion if opinion is None or opinion.updated_input is None else Opinion(opinion.behavior, opinion.reason)

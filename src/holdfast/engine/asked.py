@@ -11,7 +11,7 @@ from holdfast.permissions.paths import PathFacts
 if TYPE_CHECKING:
     from holdfast.engine.state import AgentState
 
-__all__ = ["Approval", "Asked", "Heard", "again_seen", "fully_told", "with_circumstances"]
+__all__ = ["Approval", "Asked", "Heard", "again_seen", "fully_told", "with_circumstances", "without_input"]
 
 
 Heard = tuple[HookOpinion | None, Opinion | None]
@@ -93,3 +93,8 @@ def _brief(facts: CallFacts, permissions: PermissionContext) -> QuestionBrief:
     from holdfast.permissions.policy.explain import brief_of  # noqa: PLC0415 - only for a face that shows it
 
     return brief_of(facts, permissions)
+
+
+def without_input(opinion: Opinion | None) -> Opinion | None:
+    """What a tool says, once the input that it wants is in place."""
+    return opinion if opinion is None or opinion.updated_input is None else Opinion(opinion.behavior, opinion.reason)

@@ -1,7 +1,8 @@
 """One call on its way through the engine, and why it may be stopped."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.contract import ContextModifier, Tool, ToolContext, ToolUse, UsageError
@@ -10,7 +11,17 @@ from holdfast.events import CallFinished, Outcome, RemoteTool
 if TYPE_CHECKING:
     from holdfast.permissions import CallFacts, Decision, PermissionContext
 
-__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text", "loop_of_this_thread", "read_block"]
+__all__ = [
+    "Call",
+    "CallState",
+    "Stop",
+    "TurnStop",
+    "error_text",
+    "loop_of_this_thread",
+    "may_object",
+    "read_block",
+    "word_judge",
+]
 
 CallState = Literal["queued", "executing", "completed", "yielded"]
 
@@ -148,3 +159,16 @@ def loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:  # a plain function in its own thread
         return None
+
+
+def may_object(call: Call, tool: Tool) -> bool:
+    """Whether the tool itself may have something to say about the call."""
+    return tool.has_opinion and tool.may_object(call.args)
+
+
+@cache
+def word_judge() -> Callable[..., bool]:
+    """Who says whether a command is judged by its words alone."""
+    from holdfast.permissions.shell.judge.verdict import is_judged_by_words  # noqa: PLC0415 - with the first command
+
+    return is_judged_by_words

@@ -152,8 +152,11 @@ async def turn() -> None:
 @pytest.mark.parametrize(
     ("standing", "expected"),
     [
-        (QuestionStanding("allow", "the rule Bash(rm *) allows it"), Answer("allow")),
-        (QuestionStanding("deny", "the rule Bash(rm *) denies it"), Answer(message="the rule Bash(rm *) denies it")),
+        (QuestionStanding("allow", "the rule Bash(rm *) allows it"), Answer("allow", by_nobody=True)),
+        (
+            QuestionStanding("deny", "the rule Bash(rm *) denies it"),
+            Answer(message="the rule Bash(rm *) denies it", by_nobody=True),
+        ),
     ],
 )
 @pytest.mark.parametrize("is_keeping", [False, True])

@@ -94,9 +94,11 @@ class TerminalAsker:
                 return kept
 
     def _settled(self, menu: Menu, standing: QuestionStanding) -> Answer:
-        """What has been decided otherwise meanwhile; a yes of that kind is judged again before it counts."""
+        """What has been decided otherwise meanwhile: the rights say it again, and no person has said yes or no."""
         self._no_longer(menu, f": {visible(standing.reason)}")
-        return Answer("allow") if standing.behavior == "allow" else Answer(message=standing.reason)
+        if standing.behavior == "allow":
+            return Answer("allow", by_nobody=True)
+        return Answer(message=standing.reason, by_nobody=True)
 
     def _no_longer(self, menu: Menu, why: str = "") -> None:
         about = f" {cut(menu.subject, 60)}" if menu.subject else ""
