@@ -1,6 +1,9 @@
 """The tools of the editor in whose terminal we run: a WebSocket on this machine, told of in a file of the user's."""
 
 import asyncio
+import base64
+import contextlib
+import hashlib
 import json
 import os
 import threading
@@ -11,6 +14,9 @@ from typing import Any, Self
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
+from holdfast.mcp.session import Session
+from holdfast.mcp.websocket import WebSocketTransport
+from holdfast.mcp.wire import McpError
 from holdfast.settings import SettingsRoots
 from holdfast.settings.editor import PORT, editor_server
 
@@ -118,3 +124,56 @@ def test_an_editor_that_works_elsewhere_or_is_none_is_left_alone(tmp_path: Path,
     assert editor_server(roots, str(inside), {PORT: "4"}) is None
     told(tmp_path, 4, tmp_path, **more)
     assert editor_server(roots, str(inside), {PORT: "4"}) is None
+
+
+@pytest.mark.parametrize("folders", [7, {"a": 1}, "/", [None, "/\0"], None])
+def test_a_file_in_which_an_editor_names_no_folders_is_left_alone(tmp_path: Path, folders: object) -> None:
+    roots = SettingsRoots.from_environment({"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path)})
+    told(tmp_path, 4, tmp_path, workspaceFolders=folders)
+    assert editor_server(roots, str(tmp_path), {PORT: "4"}) is None
+
+
+def test_who_listens_in_an_editors_place_and_says_nothing_keeps_nobody_waiting() -> None:
+    async def run() -> None:
+        gone = asyncio.Event()
+
+        async def still(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # the greeting, and that the other side has gone
+            gone.set()
+            writer.close()
+
+        async with await asyncio.start_server(still, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            with pytest.raises(McpError, match="did not answer within"):
+                await WebSocketTransport(Session("ide")).open(port, TOKEN, limit_s=0.05)
+            async with asyncio.timeout(30):
+                await gone.wait()
+
+    asyncio.run(run())
+
+
+def test_pieces_of_a_message_that_hold_nothing_do_not_add_up_for_ever() -> None:
+    async def run() -> str | None:
+        session, lost = Session("ide"), asyncio.Event()
+        session.on_lost = lambda _why: lost.set()
+        transport = WebSocketTransport(session)
+
+        async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = await reader.readuntil(b"\r\n\r\n")
+            key = next(line[19:] for line in head.split(b"\r\n") if line.startswith(b"Sec-WebSocket-Key: "))
+            accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+            writer.write(b"HTTP/1.1 101 x\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+            with contextlib.suppress(OSError):
+                for _ in range(600):
+                    writer.write(b"\x01\x00" * 1_000)
+                    await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(flood, "127.0.0.1", 0) as server:
+            async with asyncio.timeout(60):
+                await transport.open(server.sockets[0].getsockname()[1], TOKEN, limit_s=30)
+                await lost.wait()
+            await transport.close()
+        return session.why_lost
+
+    assert "32 MiB" in str(asyncio.run(run()))

@@ -153,7 +153,7 @@ async def open_transport(session: Session, config: ServerConfig, around: Surroun
         from holdfast.mcp.websocket import WebSocketTransport  # noqa: PLC0415 - only in an editor's terminal
 
         editor = WebSocketTransport(session)
-        await editor.open(config.port, config.token)
+        await editor.open(config.port, config.token, limit_s=around.startup_s)
         session.transport = editor
         return
     await _open_http(session, config, around)

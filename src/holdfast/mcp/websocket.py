@@ -15,7 +15,10 @@ __all__ = ["WebSocketTransport"]
 
 _MOST_BYTES = 32 << 20
 _MOST_HEAD_BYTES = 16 << 10
+_PIECE_BYTES = 64
+"""What a piece of a message costs besides its text; an empty one is not for nothing."""
 _CLOSE_S = 0.5
+_NO_EDITOR = (OSError, EOFError, ValueError, asyncio.LimitOverrunError)
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
 
@@ -28,22 +31,26 @@ class WebSocketTransport:
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
 
-    async def open(self, port: int, token: str) -> None:
+    async def open(self, port: int, token: str, *, limit_s: float) -> None:
         """Connect, and show the word.
 
         Raises:
-            McpError: Nobody is there, or it is no such server.
+            McpError: Nobody is there, it is no such server, or it says nothing in this time.
         """
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=_MOST_HEAD_BYTES)
-        except OSError as error:
-            raise McpError(f"The editor does not answer at port {port}: {error.strerror or error}.") from error
-        self._writer = writer
-        try:
-            await self._greet(reader, port, token)
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
+            async with asyncio.timeout(limit_s):
+                reader, self._writer = await asyncio.open_connection("127.0.0.1", port, limit=_MOST_HEAD_BYTES)
+                await self._greet(reader, port, token)
+        except BaseException as error:
+            is_there = self._writer is not None
             await self.close()
-            raise McpError(f"What answers at port {port} is no editor: {error}.") from error
+            if isinstance(error, TimeoutError):
+                raise McpError(f"What listens at port {port} did not answer within {limit_s:g} s.") from error
+            if isinstance(error, OSError) and not is_there:
+                raise McpError(f"The editor does not answer at port {port}: {error.strerror or error}.") from error
+            if isinstance(error, _NO_EDITOR):
+                raise McpError(f"What answers at port {port} is no editor: {error}.") from error
+            raise
         self._reading = asyncio.create_task(self._read(reader))
 
     async def send(self, message: bytes, *, key: int | None, method: str, params: Mapping[str, Any] | None) -> None:
@@ -100,19 +107,20 @@ class WebSocketTransport:
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         how = "closed the connection"
-        parts: list[bytes] = []
+        parts, size = list[bytes](), 0
         try:
             while True:
-                is_last, kind, data = await _next_frame(reader, sum(map(len, parts)))
+                is_last, kind, data = await _next_frame(reader, size)
                 if kind == _CLOSE:
                     break
                 if kind == _PING:
                     await self._write(_PONG, data)
                 elif kind != _PONG:
                     parts.append(data)
+                    size += len(data) + _PIECE_BYTES
                     if is_last:
                         self._session.take(b"".join(parts))
-                        parts = []
+                        parts, size = [], 0
         except (OSError, EOFError, McpError):
             pass
         except ValueError as error:

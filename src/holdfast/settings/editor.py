@@ -31,7 +31,8 @@ def editor_server(roots: SettingsRoots, cwd: str, environ: Mapping[str, str]) ->
     if about.get("transport") != "ws" or not isinstance(token, str) or not _TOKEN.fullmatch(token):
         return None
     folders: Any = about.get("workspaceFolders")
-    if not any(isinstance(one, str) and _is_in(cwd, one) for one in cast("list[Any]", folders or [])):
+    listed = cast("list[Any]", folders) if isinstance(folders, list) else []
+    if not any(isinstance(one, str) and "\0" not in one and _is_in(cwd, one) for one in listed):
         return None
     return {"type": "ws-ide", "port": int(port), "token": token}
 
