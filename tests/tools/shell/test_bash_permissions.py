@@ -213,3 +213,11 @@ def test_a_failed_command_and_the_calls_behind_it(desk: Any, tmp_path: Path, set
     assert [reply.outcome for reply in replies] == outcomes
     assert replies[0].is_error
     assert "Exit code 1" in text(replies[0])
+
+
+def test_a_list_of_go_packages_is_asked_about_where_git_would_start_a_filter(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=30)
+    args, ctx = BashArgs(command="go list ./..."), ToolContext(tmp_path)
+    assert asyncio.run(Bash().check_permission(args, ctx)) == NO_OBJECTION
+    subprocess.run(["git", "config", "filter.x.clean", "evil"], cwd=tmp_path, check=True, timeout=30)
+    assert "filter.x.clean" in str(asyncio.run(Bash().check_permission(args, ctx)))

@@ -309,6 +309,8 @@ def _started_by_the_project(command: str, cwd: str, environment: ShellEnvironmen
     if not analysis.read_only:
         return None  # it is asked about, or somebody allowed it
     reason = toolchain_refusal(analysis, cwd)
-    if reason is None and "git" in analysis.names:
+    # Some versions of go ask git for the state of the work tree, and git runs its filters then.
+    lists = any(part.name == "go" and "list" in part.texts[1:2] for part in analysis.parts)
+    if reason is None and (lists or "git" in analysis.names):
         reason = git_variables_refusal(environment.names) or git_config_refusal(cwd)
     return reason
