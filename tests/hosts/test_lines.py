@@ -124,6 +124,20 @@ def test_a_host_that_greets_again_changes_its_hooks(start: StartHost, place: Pat
     assert not (place / "made").exists()
 
 
+def test_a_host_that_greets_again_loses_no_gate_and_gets_no_limit_that_would_not_hold(
+    start: StartHost, place: Path
+) -> None:
+    host = start("--permission-mode", ALWAYS)
+    greet(host, hooks=hook_ids(PreToolUse="old"), disallowedTools=["Write"])
+    assert greet(host, disallowedTools=["Write"])["hooks_applied"] is True
+    assert "disallowedTools" in greet(host, hooks={}, disallowedTools=["Bash"])
+    assert "settings" in greet(host, settings={"permissions": {"deny": ["Bash"]}})
+    host.prompt(call("Bash", command="touch made"))
+    hear(host, hookSpecificOutput={"hookEventName": "PreToolUse", "permissionDecision": "deny"})
+    host.until(type="result")
+    assert not (place / "made").exists()
+
+
 def test_what_a_session_has_is_told_with_its_details(start: StartHost, tmp_path: Path) -> None:
     plugin = tmp_path / "plugin"
     (plugin / ".claude-plugin").mkdir(parents=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.agent.history import prompt_blocks
 from holdfast.cli.form_lines import FormReply, control_form_request, read_control_reply
 from holdfast.cli.host_calls import HostCalls
+from holdfast.cli.host_flags import is_grave
 from holdfast.cli.offers import answer_initialize
 from holdfast.cli.options import tell
 from holdfast.cli.stream_input import (
@@ -54,6 +55,8 @@ class Host:
         self._forms: set[str] = set()
         self._dialogs: frozenset[str] = frozenset()
         """The kinds of dialogs that the host says it can show."""
+        self.greeting: dict[str, Any] = {}
+        """What the host wished when the session began."""
         self.calls = HostCalls(write)
         """What else the host is asked: its hooks and its MCP servers."""
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
@@ -231,11 +234,22 @@ class Host:
             self._write(control_success(request.request_id, response))
 
     def _greeted_again(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:
-        """A host that greets once more: its hooks take the place of those before, and all else is as it was."""
-        hooks, warnings = callback_hooks(request.fields.get("hooks"), self.calls.ask_hook)
-        for warning in warnings:
-            tell(f"initialize: {warning}")
-        agent.use_host_hooks(hooks)
+        """A host that greets once more: the hooks that it names take the place of those before; all else is as it was.
+
+        Raises:
+            UsageError: It wants a limit that it did not want when the session began.
+        """
+        fields, first = request.fields, self.greeting
+        late = [name for name in sorted(fields) if fields[name] and fields[name] != first.get(name)]
+        if limits := [name for name in late if name == "settings" or is_grave(name)]:
+            raise UsageError(f"{', '.join(limits)}: limits of this kind are set only at the start of a session")
+        if others := [name for name in late if name not in ("subtype", "hooks")]:
+            tell(f"initialize: the session has begun, so nothing is done with {', '.join(others)}")
+        if "hooks" in fields:
+            hooks, warnings = callback_hooks(fields["hooks"], self.calls.ask_hook)
+            for warning in warnings:
+                tell(f"initialize: {warning}")
+            agent.use_host_hooks(hooks)
         return answer_initialize(agent, request.fields, is_again=True)
 
     async def _do(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Opening:
         self._host = host
         self._write = write
         self._dialogs: frozenset[str] = frozenset()
+        host.greeting = {} if request is None else dict(request.fields)
 
     def plan(self, plan: "Plan") -> "Plan":
         """What was asked for, all together.
