@@ -159,7 +159,7 @@ class PermissionContext:
 
     def judges_commands(self) -> bool:
         """Some rule here or above may speak of a shell command by its words."""
-        return any(context.book.judges_commands() for context in (self, *self.ancestors()))
+        return self.book.judges_commands() or (self.parent is not None and self.parent.judges_commands())
 
     def denies_whole(self, names: Iterable[str]) -> Rule | None:
         """A rule that denies a tool as a whole, by any of its names: the model never sees that tool."""

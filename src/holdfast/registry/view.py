@@ -58,13 +58,14 @@ def tools_for(tools: Iterable[Tool], context: "PermissionContext", options: View
     options = options or ViewOptions()
     wanted = preset_names("minimal" if options.simple else options.preset)
     only = chosen_names(options.only)
+    some_denied = context.book.denies_some_whole()
     return [
         tool
         for tool in tools
         if (wanted is None or tool.name in wanted)
         and (only is None or not only.isdisjoint(tool.names))
         and not (options.repl_mode and tool.name in REPL_PRIMITIVES)
-        and not is_denied_whole(tool, context)
+        and not (some_denied and is_denied_whole(tool, context))
         and tool.is_enabled(options.session)
     ]
 

@@ -1,6 +1,6 @@
 """What a task is at one moment: its kind, its state, where its output is."""
 
-import secrets
+import os
 import time
 from typing import Literal, get_args
 
@@ -17,6 +17,8 @@ RECORD_VERSION = 1
 _PREFIX: dict[str, str] = dict(zip(get_args(TaskType), "bartwmd", strict=True))
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _RANDOM_CHARS = 8
+_RANDOM_BYTES = 8
+"""Many more than the characters hold, so that each of them is as likely as any."""
 
 
 class TaskRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -57,7 +59,7 @@ def is_terminal(status: TaskStatus) -> bool:
 
 def new_task_id(kind: TaskType) -> str:
     """A fresh id: the letter of its type and eight random characters."""
-    number, chars = secrets.randbelow(len(_ALPHABET) ** _RANDOM_CHARS), ""
+    number, chars = int.from_bytes(os.urandom(_RANDOM_BYTES)), ""
     for _ in range(_RANDOM_CHARS):
         number, place = divmod(number, len(_ALPHABET))
         chars += _ALPHABET[place]

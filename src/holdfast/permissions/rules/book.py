@@ -121,6 +121,10 @@ class RuleBook:
         """The rules that name this tool."""
         return tuple(self._by_tool.get(tool, ()))
 
+    def denies_some_whole(self) -> bool:
+        """Whether there is a rule at all that denies a whole tool; most have none, and ask for many tools."""
+        return bool(self._whole.get("deny") or self._servers or self._globs.get("deny"))
+
     def whole(self, behavior: Behavior, names: tuple[str, ...], *, server: str | None = None) -> Rule | None:
         """A rule for every call of a tool, by any of its names."""
         whole = self._whole.get(behavior)
