@@ -242,6 +242,7 @@ def test_a_question_tells_what_a_dialog_shows(start: Start) -> None:
     asked = run.read_until("control_request")["request"]
     assert asked == IsPartialDict(title="Write: /etc/x", display_name="Write", description="/etc/x")
     assert asked["blocked_path"] == "/etc/x"
+    assert asked["decision_reason_type"] in ("safetyCheck", "mode")
     run.finish()
 
 

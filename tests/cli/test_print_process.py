@@ -437,3 +437,14 @@ def test_the_first_signal_ends_a_run_whose_output_nobody_reads(start: Start) -> 
     run.read()  # from here on nobody reads
     run.process.send_signal(signal.SIGTERM)
     assert run.process.wait(60) == 128 + signal.SIGTERM
+
+
+def test_a_program_that_reads_lines_finds_only_warnings_on_standard_error(start: Start, tmp_path: Path) -> None:
+    hook = {"hooks": [{"type": "command", "command": 'echo \'{"systemMessage": "psst"}\''}]}
+    settings = json.dumps({"hooks": {"UserPromptSubmit": [hook]}})
+    tells = call("SendUserMessage", message="half done", status="normal")
+    run = start(*STREAM, *BYPASS, "--verbose", "--settings", settings, turns=[[tells], "Done."])
+    run.send(prompt("go"))
+    code, lines, err = run.finish()
+    assert (code, err) == (0, "")
+    assert [line["content"] for line in lines if line.get("subtype") == "informational"] == ["psst"]

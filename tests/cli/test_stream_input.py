@@ -16,6 +16,7 @@ from holdfast.cli.stream_input import (
     read_message,
 )
 from holdfast.contract import Answer, Question, RuleUpdate, UsageError
+from holdfast.permissions.decision import Step
 
 
 def read(message: Any) -> Any:
@@ -161,6 +162,8 @@ def test_requests_and_answers_are_read_in_every_spelling() -> None:
     assert greeting.fields == {"subtype": "initialize", "appendSystemPrompt": "x"}
     said = {"subtype": "success", "requestId": "q", "response": {"behavior": "allow"}}
     assert read({"type": "control_response", "response": said}) == PermissionAnswer("q", Answer("allow"))
+    broken = read({"type": "control_response", "request_id": "q", "response": "yes"})
+    assert (broken.request_id, broken.answer.behavior) == ("q", "deny")
 
 
 def test_a_key_that_resembles_no_other_is_said_and_the_answer_counts() -> None:
@@ -179,6 +182,7 @@ def test_a_question_offers_the_rules_that_always_would_save() -> None:
             input={"command": "ls"},
             tool_use_id="t",
             decision_reason="no rule speaks of it",
+            decision_reason_type="other",
             permission_suggestions=[
                 {
                     "type": "addRules",
@@ -219,3 +223,10 @@ def test_a_replacement_takes_no_refusal_away(behavior: Literal["deny", "ask"]) -
 
 def test_an_update_of_no_kind_does_not_count() -> None:
     assert answer(behavior="allow", updatedPermissions=[{"type": []}, 5, {}]).answer.added == ()
+
+
+def test_a_question_says_what_asks_and_for_which_agent() -> None:
+    step = Step("ask", "ask", "the rule Bash speaks of it")
+    question = Question("q", "t", "Bash", {"command": "ls"}, "why", trace=(step,), agent="weaver", agent_id="a-1")
+    asked = permission_request(question)["request"]
+    assert (asked["decision_reason_type"], asked["agent_id"]) == ("rule", "a-1")

@@ -1,5 +1,6 @@
 """What a host can ask of a session that runs: each request is done, or refused in words that name it."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def test_servers_are_set_switched_off_and_taken_back(start: StartHost) -> None:
     assert ([bool(one.get("is_error")) for one in results(found)], calculator.called) == ([False, True], ["add"])
     told = {one["name"]: one for one in host.control("mcp_status")["mcpServers"]}
     assert (told["calc"]["status"], told["gone"]["status"]) == ("connected", "failed")
+    assert (told["calc"]["source"], told["gone"]["source"]) == ("sdk", "dynamic")
     assert host.control("mcp_toggle", serverName="calc", enabled=False) == {}
     assert host.control("mcp_status")["mcpServers"] == Contains(IsPartialDict(name="calc", status="disabled", tools=[]))
     assert "switched off" in host.control("mcp_reconnect", serverName="calc")
@@ -227,3 +229,60 @@ def test_the_rest_is_answered_or_refused_by_name(start: StartHost) -> None:
     described: dict[str, Any] = host.control("get_context_usage")
     assert json.dumps(described)
     assert described["maxTokens"] > 0
+
+
+def test_the_window_is_told_by_category_file_tool_and_agent(start: StartHost, place: Path) -> None:
+    (place / "CLAUDE.md").write_text("Speak softly. " * 50)
+    agents = json.dumps({"weaver": {"description": "Weaves", "prompt": "Weave."}})
+    host = start("--allowedTools", "mcp__calc", "--agents", agents)
+    Calculator(host)
+    host.control("initialize", sdkMcpServers=["calc"])
+    host.say("SAY hi")
+    found = host.control("get_context_usage")
+    tokens = {one["id"]: one["tokens"] for one in found["categories"]}
+    used = sum(one["tokens"] for one in found["categories"] if one["kind"] == "used")
+    assert all(tokens[name] > 0 for name in ("system_prompt", "system_tools", "mcp_tools", "messages", "free_space"))
+    assert found["totalTokens"] == used
+    assert used + tokens["autocompact_buffer"] + tokens["free_space"] == found["maxTokens"]
+    assert [(one["name"], one["serverName"], one["isLoaded"]) for one in found["mcpTools"]] == [
+        ("mcp__calc__add", "calc", True),
+        ("mcp__calc__wipe", "calc", True),
+    ]
+    assert all(one["tokens"] > 0 for one in (*found["mcpTools"], *found["systemTools"], *found["agents"]))
+    assert [(one["agentType"], one["source"]) for one in found["agents"]] == [("weaver", "flagSettings")]
+    assert found["autoCompactThreshold"] < found["maxTokens"]
+    assert {len(row) for row in found["gridRows"]} <= set(range(1, 11))
+    square = found["gridRows"][0][0]
+    assert set(square) == {"color", "isFilled", "categoryName", "tokens", "percentage", "squareFullness"}
+
+
+def test_files_of_memory_are_told_with_what_they_take(start: StartHost, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "CLAUDE.md").write_text("Speak softly. " * 50)
+    host = start(CLAUDE_CONFIG_DIR=str(config))
+    host.say("SAY hi")
+    found = host.control("get_context_usage")
+    [file] = found["memoryFiles"]
+    assert (file["path"], file["type"], file["tokens"] > 50) == (str(config / "CLAUDE.md"), "User", True)
+    assert next(one["tokens"] for one in found["categories"] if one["id"] == "memory_files") == file["tokens"]
+
+
+def test_rules_are_told_with_where_they_live(start: StartHost, place: Path) -> None:
+    host = start("--disallowed-tools", "Read(./secret)", "--settings", '{"permissions":{"ask":["WebFetch"]}}')
+    state = host.control("list_permission_rules")["state"]
+    assert (state["originalCwd"], state["workspaceDirectories"], state["managedOnly"]) == (str(place), [], False)
+    assert [(one["rule"], one["source"], one["editability"]) for one in state["rules"]] == Contains(
+        ("Read(./secret)", "cliArg", "session"), ("WebFetch", "cliArg", "session")
+    )
+
+
+@pytest.mark.parametrize(("text", "encoding"), [("x", "utf-8"), ("\n", "utf-8"), ("x", "base64")])
+def test_the_beginning_of_a_long_file_fits_into_a_line_uncut(
+    start: StartHost, place: Path, text: str, encoding: str
+) -> None:
+    (place / "long").write_text(text * (2 << 20))
+    found = start().control("read_file", path="long", encoding=encoding)
+    contents = base64.b64decode(found["contents"]).decode() if encoding == "base64" else found["contents"]
+    assert found["truncated"] is True
+    assert (len(contents) > 400_000, set(contents)) == (True, {text})

@@ -9,6 +9,7 @@ from dirty_equals import Contains, IsPartialDict
 
 from holdfast.app.options import AgentOptions
 from holdfast.cli.host_options import with_host_agent
+from holdfast.cli.main import run
 from holdfast.session import user_store
 from holdfast.session.summaries import list_sessions
 
@@ -156,3 +157,25 @@ def test_options_that_nothing_is_done_with_are_said(capfd: pytest.CaptureFixture
     assert capfd.readouterr().err.splitlines() == [
         f"holdfast: this version does nothing with {name}" for name in ("--task-budget",)
     ]
+
+
+@pytest.mark.parametrize("given", [None, {}, {"settings": {}}])
+def test_limits_that_were_promised_for_the_first_request_and_do_not_come_stop_the_start(
+    start: StartHost, given: dict[str, Any] | None
+) -> None:
+    host = start("--initialize-fields", "settings,disallowedTools")
+    if given is None:
+        host.prompt("SAY x")
+    else:
+        assert "disallowedTools" in host.control("initialize", **given)
+    code, lines, err = host.finish()
+    assert (code, "--initialize-fields" in err) == (2, True)
+    assert [(line["type"], line["startup_failure_reason"]) for line in lines] == [
+        ("result", "initialize_fields_not_delivered")
+    ]
+
+
+def test_what_the_first_request_brings_needs_a_host(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["-p", "x", "--model", "scripted:none", "--initialize-fields", "settings"]
+    assert run(words) == 2
+    assert "needs --input-format stream-json" in capfd.readouterr().err

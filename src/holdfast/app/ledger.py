@@ -1,6 +1,6 @@
 """What fills the model's window: by our estimate, for each tool, server and kind of message."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from holdfast.lib.tokens import estimate_bytes, estimate_tokens
@@ -9,7 +9,7 @@ from holdfast.models.tokens import estimate_block_tokens
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
 
-__all__ = ["Entry", "Ledger", "ledger_of"]
+__all__ = ["Described", "Entry", "Ledger", "ledger_of"]
 
 
 class Entry(NamedTuple):
@@ -19,6 +19,17 @@ class Entry(NamedTuple):
     tokens: int
     number: int = 0
     """Of how many: tools of a server, calls of a tool."""
+
+
+class Described(NamedTuple):
+    """One tool, and what describing it costs."""
+
+    name: str
+    tokens: int
+    server: str = ""
+    """The MCP server that it comes from."""
+    is_loaded: bool = True
+    """False: it is named only, until somebody wants it."""
 
 
 class Ledger(NamedTuple):
@@ -40,15 +51,21 @@ class Ledger(NamedTuple):
     """Prompts and answers."""
     deferred: int
     """Tools that are named only, until somebody wants them."""
+    compacts_at: int | None
+    """So many tokens make the conversation shorter by itself; None: nothing does."""
+    described: tuple[Described, ...]
+    """Every tool by itself, in the order they are offered."""
 
 
-def ledger_of(agent: "RunningAgent") -> Ledger:
-    """Count once."""
-    offered, servers = _tools(agent)
+def ledger_of(agent: "RunningAgent", *, counts_all: bool = False) -> Ledger:
+    """Count once; `counts_all`: also what tools would cost that are named only."""
+    described = tuple(_described(agent, counts_all=counts_all))
+    offered, servers = _tools(described)
     results, said = _conversation(agent)
     instructions = tuple(Entry(found.path, estimate_tokens(found.text)) for found in agent.instructions if found.text)
+    window, choices = agent.model.context_window or 0, agent.loop.choices
     return Ledger(
-        window=agent.model.context_window or 0,
+        window=window,
         used=agent.context_tokens,
         system=sum(estimate_tokens(block.text) for block in agent.system_blocks),
         instructions=instructions,
@@ -57,23 +74,32 @@ def ledger_of(agent: "RunningAgent") -> Ledger:
         results=results,
         said=said,
         deferred=len(agent.tools.deferred()),
+        compacts_at=int(choices.compact_at * window) if choices.auto_compact else None,
+        described=described,
     )
 
 
-def _tools(agent: "RunningAgent") -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+def _described(agent: "RunningAgent", *, counts_all: bool) -> Iterator[Described]:
     from holdfast.registry import Pool  # noqa: PLC0415 - loaded with the tools
 
     deferred = {tool.name for tool in agent.tools.deferred()}
+    prompt = agent.opened.executor.state.session.prompt
+    for tool in agent.tools:
+        is_loaded, tokens = tool.name not in deferred, 0
+        if is_loaded or counts_all:
+            tokens = estimate_bytes(Pool([tool]).to_bytes(agent.model.wire, prompt))
+        server = "" if tool.mcp_info is None else tool.mcp_info.server
+        yield Described(tool.name, tokens, server, is_loaded)
+
+
+def _tools(described: Iterable[Described]) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
     servers: dict[str, list[int]] = {}
     offered: list[Entry] = []
-    for tool in agent.tools:
-        if tool.name in deferred:
-            continue
-        tokens = estimate_bytes(Pool([tool]).to_bytes(agent.model.wire, agent.opened.executor.state.session.prompt))
-        if tool.mcp_info is not None:
-            servers.setdefault(tool.mcp_info.server, []).append(tokens)
-        else:
-            offered.append(Entry(tool.name, tokens))
+    for tool in described:
+        if tool.is_loaded and tool.server:
+            servers.setdefault(tool.server, []).append(tool.tokens)
+        elif tool.is_loaded:
+            offered.append(Entry(tool.name, tool.tokens))
     by_server = (Entry(name, sum(found), len(found)) for name, found in servers.items())
     return _dearest(offered), _dearest(by_server)
 

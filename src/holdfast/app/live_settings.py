@@ -87,7 +87,10 @@ def settings_now(agent: "RunningAgent") -> dict[str, Any]:
         "effective": _plain(agent.rights.settings.merged.values),
         "sources": [{"source": "flagSettings", "settings": dict(agent.rights.given)}] if agent.rights.given else [],
         "applied": {"model": agent.model.name.partition(":")[2], "effort": agent.loop.choices.effort},
-        "errors": [str(problem) for problem in agent.rights.settings.problems],
+        "errors": [
+            {**({"file": problem.path} if problem.path else {}), "path": "", "message": str(problem)}
+            for problem in agent.rights.settings.problems
+        ],
     }
 
 

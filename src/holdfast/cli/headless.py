@@ -80,6 +80,8 @@ class Plan(NamedTuple):
     is_only_set_up: bool = False
     """The session begins for its hooks, and ends."""
     has_agent_text: bool = False
+    moved: tuple[str, ...] = ()
+    """What the first request of the host must bring."""
 
 
 class Headless:
@@ -266,7 +268,7 @@ class Headless:
         # A program that reads lines gets everything there; its log is for warnings.
         is_verbose = plan.verbose and plan.output_format == "text"
         self._watched = _watched(agent, plan)
-        wants_lines = self._watched is None and wants_progress(verbose=is_verbose)
+        wants_lines = self._watched is None and not self._is_stream and wants_progress(verbose=is_verbose)
         self._progress = ProgressLines(agent.tools) if wants_lines else None
         if self._is_stream and self._host is None:
             self.write(self.lines.init(agent))
@@ -302,7 +304,8 @@ class Headless:
 
     def _pass_on(self, event: Event) -> None:
         """What hooks and the model have to tell the user, whatever the answer will be."""
-        if self._watched is not None:
+        is_told = self._is_stream and not (isinstance(event, HookSpoke) and event.is_warning)  # by a line
+        if is_told or self._watched is not None:
             return
         if isinstance(event, HookSpoke):
             tell(f"{event.event} hook: {event.text}")

@@ -38,6 +38,8 @@ def settle_flags(args: list[str], known: frozenset[str]) -> list[str]:
         name, equals, _ = word.partition("=")
         if name == "--replay-user-messages" and words and words[0] == "":
             del words[0]
+        if name == _MOVED:
+            _judge_moved(word.partition("=")[2] if equals else words[0] if words else "")
         if not word.startswith("--") or name in known:
             kept.append(word)
             if name in known and not equals and _takes_value(name) and words:
@@ -46,9 +48,7 @@ def settle_flags(args: list[str], known: frozenset[str]) -> list[str]:
         if name in _ALWAYS_SO:
             continue
         has_value = bool(words) and not words[0].startswith("-")
-        if name == _MOVED:
-            _judge_moved(word.partition("=")[2] if equals else words[0] if has_value else "")
-        elif name in _NOT_DONE:
+        if name in _NOT_DONE:
             has_value = has_value and _NOT_DONE[name] == 1
             tell(f"this version does nothing with {name}")
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.cli.offers import answer_initialize
 from holdfast.cli.opening import read_initialize
 from holdfast.cli.stream_input import ControlRequest, control_error, control_success
-from holdfast.contract import HoldfastError
+from holdfast.contract import HoldfastError, UsageError
 from holdfast.lib.uuids import new_uuid
 from holdfast.session.cutting import ResumeRejected
 
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from holdfast.cli.headless import Plan
     from holdfast.cli.host import Host
 
-__all__ = ["Opening"]
+__all__ = ["FieldsMissing", "Opening"]
 
 _READER = "CLAUDE_AGENT_SDK_VERSION"
 """Set by libraries that list, read and delete conversations themselves, where they expect the program to keep them."""
+_MISSING = "initialize_fields_not_delivered"
 _NOTHING_PENDING: dict[str, Any] = {"pending_permission_requests": [], "pending_user_dialog_requests": []}
+
+
+class FieldsMissing(UsageError):
+    """Limits were promised for the first request, and did not come."""
 
 
 class Opening:
@@ -41,6 +46,11 @@ class Opening:
             UsageError: Something of it cannot be.
         """
         fields = {} if self._request is None else self._request.fields
+        if lost := [name for name in plan.moved if fields.get(name) is None]:
+            raise FieldsMissing(
+                f"the first request must be initialize with {', '.join(lost)}, as --initialize-fields says; without "
+                "that the session must not start"
+            )
         wanted = read_initialize(fields, plan.options, plan.agent, self._host.calls)
         if self._request is not None:  # it speaks the whole protocol: it fills in what servers ask for
             options = wanted.options._replace(form_asker=self._host, has_reader=_READER in os.environ)
@@ -57,7 +67,8 @@ class Opening:
             # Of a resume that is refused the process's end tells, and its result: hosts wait for just that.
             if self._request is not None and not isinstance(error, ResumeRejected):
                 self._write(control_error(self._request.request_id, str(error)))
-            self._write(_failed(str(error)))
+            missing = {"startup_failure_reason": _MISSING} if isinstance(error, FieldsMissing) else {}
+            self._write({**_failed(str(error)), **missing})
             raise
 
     def done(self, agent: "RunningAgent") -> None:

@@ -11,16 +11,34 @@ from holdfast.app.live_servers import find_server
 from holdfast.cli.offers import agent_list, command_list, plugin_list, style_list
 from holdfast.cli.server_wishes import mcp_status
 from holdfast.contract import UsageError
+from holdfast.events import encode_json
 from holdfast.mcp.wire import McpError
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
+    from holdfast.permissions.rules.grammar import Rule
 
 __all__ = ["LOOKS"]
 
 Line = dict[str, Any]
 _MOST_BYTES = 1 << 20
 _TAIL_BYTES = 8 << 10
+_LINE_BYTES = 1_000_000
+"""So long may a text be, as JSON, in a line of 1 MiB."""
+_SOURCES = {
+    "user": "userSettings",
+    "project": "projectSettings",
+    "local": "localSettings",
+    "policy": "policySettings",
+    "flag": "flagSettings",
+    "command_line": "cliArg",
+    "session": "session",
+}
+"""Where a rule was written, as hosts call it."""
+_EDITED = {
+    **dict.fromkeys(("userSettings", "projectSettings", "localSettings"), "persistent"),
+    **dict.fromkeys(("cliArg", "session"), "session"),
+}
 
 
 async def _read_file(agent: "RunningAgent", fields: Line) -> Line:
@@ -32,9 +50,11 @@ async def _read_file(agent: "RunningAgent", fields: Line) -> Line:
         raise UsageError(f"encoding must be 'utf-8' or 'base64', got {encoding!r}")
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise UsageError(f"max_bytes must be a number from 1 on, got {limit!r}")
-    limit = min(limit, _MOST_BYTES)
+    limit = min(limit, _MOST_BYTES if encoding == "utf-8" else _LINE_BYTES * 3 // 4)
     place = may_show(agent, os.path.expanduser(path))
     data, size = await asyncio.to_thread(_beginning, place, limit)
+    while encoding == "utf-8" and len(as_json := encode_json(data.decode("utf-8", "replace"))) > _LINE_BYTES:
+        data = data[: len(data) * _LINE_BYTES // len(as_json)]  # a line must hold it
     found: Line = {"absPath": place, **({"truncated": True} if size > len(data) else {})}
     if encoding == "base64":
         return {**found, "contents": base64.b64encode(data).decode(), "encoding": "base64"}
@@ -84,11 +104,26 @@ async def _reload_styles(agent: "RunningAgent", fields: Line) -> Line:
 
 
 async def _rules(agent: "RunningAgent", fields: Line) -> Line:
+    """Every rule with the file or the moment that it comes from, and the directories besides the own one."""
     del fields
-    rules = [
-        {"behavior": rule.behavior, "rule": rule.text, "source": rule.source.kind} for rule in agent.permissions.rules
+    settings = agent.rights.settings
+    rules = [_rule(rule) for rule in agent.permissions.rules]
+    directories = [
+        {"path": entry.directory, "source": _SOURCES.get(entry.origin.source, "session")}
+        for entry in settings.directories
     ]
-    return {"state": {"mode": agent.mode, "rules": rules}}
+    state: Line = {"rules": rules, "workspaceDirectories": directories, "originalCwd": settings.cwd}
+    return {"state": {**state, "managedOnly": settings.managed_rules_only, "mode": agent.mode}}
+
+
+def _rule(rule: "Rule") -> Line:
+    source = _SOURCES.get(rule.source.kind, "session")
+    return {
+        "behavior": rule.behavior,
+        "rule": rule.text,
+        "source": source,
+        "editability": _EDITED.get(source, "readonly"),
+    }
 
 
 async def _task_output(agent: "RunningAgent", fields: Line) -> Line:

@@ -25,6 +25,7 @@ _PROMPT: dict[str, Any] = {
         "thinking", "max_thinking_tokens", "max_turns", "max_budget_usd", "system_prompt", "append_system_prompt",
         "system_prompt_file", "append_system_prompt_file", "json_schema", "resume", "session_id", "main_agent",
         "thinking_display", "task_budget", "resume_session_at", "resume_drops_turn", "debug_file",
+        "initialize_fields",
     )),
     **dict.fromkeys((
         "is_print", "include_partial_messages", "include_hook_events", "dangerously_skip_permissions", "is_plain",

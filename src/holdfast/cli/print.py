@@ -164,6 +164,7 @@ def _host_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--task-budget", type=int, hidden=True),
         click.option("--resume-session-at", metavar="UUID", help="With --resume: forget what came after this message."),
         click.option("--resume-drops-turn", metavar="UUID", hidden=True),
+        click.option("--initialize-fields", metavar="NAMES", hidden=True),
         click.option(
             "--session-mirror", is_flag=True, help="stream-json: also a copy of the conversation, told as it grows."
         ),

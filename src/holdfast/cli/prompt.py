@@ -26,6 +26,7 @@ _MISSING = (
 
 def answer_prompt(given: dict[str, Any]) -> int:
     """Answer and end, or begin an interactive session; returns the exit code."""
+    moved = _moved(given)
     speaks_json = "stream-json" in (given["input_format"], given["output_format"])  # what hosts start us with
     if not (given["is_print"] or given["init_only"] or speaks_json):
         _skip_permissions(given)
@@ -51,8 +52,17 @@ def answer_prompt(given: dict[str, Any]) -> int:
         has_hook_lines=given["include_hook_events"],
         set_up=_set_up(given),
         is_only_set_up=given["init_only"],
+        moved=moved,
     )
     return asyncio.run(Headless(plan).run())
+
+
+def _moved(given: dict[str, Any]) -> tuple[str, ...]:
+    """Which limits the first request of the host will bring; a run without one must not begin."""
+    names = tuple(name for name in (given["initialize_fields"] or "").split(",") if name)
+    if names and given["input_format"] != "stream-json":
+        raise UsageError("--initialize-fields needs --input-format stream-json: what it names comes with a line")
+    return names
 
 
 def _set_up(given: dict[str, Any]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _REASONS = {
     "tool_deferred": "tool_deferred",
     "refused": "aborted_tools",
 }
+_PROVIDERS = frozenset({"anthropic", "openai", "openai-responses", "gemini", "bedrock", "ollama"})
 _USAGE = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -51,7 +52,7 @@ def usage_object(usage: Mapping[str, int]) -> Line:
 def bare_model(name: str) -> str:
     """A model's name as hosts know it: without who provides it."""
     provider, colon, rest = name.partition(":")
-    return rest if colon and provider in ("anthropic", "openai", "ollama") else name
+    return rest if colon and provider in _PROVIDERS else name
 
 
 def model_limits(name: str, windows: Mapping[str, int]) -> Line:

@@ -26,10 +26,12 @@ async def mcp_status(agent: "RunningAgent", fields: Line) -> Line:
 
 def _server(server: "Server") -> Line:
     is_on = server.state not in ("disabled", "closed")
+    scope = "dynamic" if server.config.scope == "flag" else server.config.scope
     found: Line = {
         "name": server.config.name,
         "status": "failed" if server.state == "closed" else server.state,
-        "scope": "dynamic" if server.config.scope == "flag" else server.config.scope,
+        "scope": scope,
+        "source": "sdk" if server.config.kind == "sdk" else scope,
         "config": _config(server),
         "tools": [_tool(tool) for tool in server.tools] if is_on else [],
     }

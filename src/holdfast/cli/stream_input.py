@@ -31,6 +31,8 @@ Line = dict[str, Any]
 _PATHS = ("file_path", "notebook_path", "path")
 _SUBJECTS = ("command", *_PATHS, "url", "query", "pattern", "prompt")
 _SHOWN_CHARS = 500
+_REASON_TYPES = {"ask": "rule", "hook": "hook", "guard": "safetyCheck", "mode": "mode", "classifier": "classifier"}
+"""The layer of our decision that asks, as hosts call it."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _URGENT = frozenset({"now", "next"})
 
@@ -104,7 +106,7 @@ def read_message(line: bytes, forms: Container[str] = ()) -> Message:
         return ControlRequest(_request_id(message), str(request.get("subtype", "")), fields)
     if kind == "control_response":
         response = _object(message.get("response"))
-        request_id = _request_id(response)
+        request_id = _request_id(response) or _request_id(message)
         response["request_id"] = request_id
         if request_id.startswith("holdfast_"):
             return HostReply(response)
@@ -180,7 +182,9 @@ def permission_request(question: Question) -> Line:
             "tool_use_id": question.tool_use_id,
             "permission_suggestions": suggested_updates(question.suggestions),
             "decision_reason": question.reason,
+            "decision_reason_type": _REASON_TYPES.get(question.trace[-1].layer if question.trace else "", "other"),
             **({"cwd": question.cwd} if question.cwd else {}),
+            **({"agent_id": question.agent_id} if question.agent_id else {}),
             **_about(question),
             **({"preview": question.preview} if question.preview else {}),
         },

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 from holdfast.app.live_settings import apply_settings, rename_session, settings_now, think
 from holdfast.cli.file_wishes import rewind_files, seed_read_state
 from holdfast.cli.offers import model_list
-from holdfast.cli.result_line import bare_model
 from holdfast.cli.server_wishes import mcp_message, mcp_reconnect, mcp_set_servers, mcp_status, mcp_toggle
 from holdfast.cli.stream_json import COMPATIBLE_VERSION
 from holdfast.contract import UsageError
@@ -55,35 +54,14 @@ async def _list_models(agent: "RunningAgent", fields: Line) -> Line:
 
 
 async def _context_usage(agent: "RunningAgent", fields: Line) -> Line:
-    del fields
-    window, used = agent.model.context_window, agent.context_tokens
-    free = max(0, window - used)
-    return {
-        "categories": [
-            {"id": "messages", "name": "Messages", "tokens": used, "color": "blue", "kind": "used"},
-            {"id": "free_space", "name": "Free space", "tokens": free, "color": "gray", "kind": "free"},
-        ],
-        "totalTokens": used,
-        "maxTokens": window,
-        "rawMaxTokens": window,
-        "percentage": round(100 * used / window, 2) if window else 0,
-        "gridRows": [],
-        "model": bare_model(agent.model.name),
-        "memoryFiles": [],
-        "mcpTools": [
-            {"name": tool.name, "serverName": tool.mcp_info.server, "tokens": 0}
-            for tool in agent.tools
-            if tool.mcp_info is not None
-        ],
-        "agents": [{"agentType": name, "source": "session", "tokens": 0} for name in agent.agent_types],
-        "isAutoCompactEnabled": True,
-        "apiUsage": None,
-    }
+    from holdfast.cli.context_wish import context_usage  # noqa: PLC0415 - few hosts ask for it
+
+    return await context_usage(agent, fields)
 
 
 async def _session_cost(agent: "RunningAgent", fields: Line) -> Line:
     del fields
-    cost = agent.cost_usd or 0.0
+    cost = round(agent.cost_usd or 0.0, 6)
     return {"text": f"This session has cost {cost:.4f} USD so far.", "total_cost_usd": cost}
 
 

@@ -92,6 +92,8 @@ class Question(NamedTuple):
     """Where the call would act."""
     agent: str = ""
     """The subagent that wants it; empty: the main one."""
+    agent_id: str = ""
+    """Its id."""
     brief: "Callable[[], QuestionBrief] | None" = None
     """Works out more for an interface that shows it: the parts of a command, its risk."""
     standing: "Callable[[], QuestionStanding] | None" = None

@@ -75,6 +75,7 @@ def with_circumstances(question: Question, facts: CallFacts, state: "AgentState"
     return question._replace(
         cwd=facts.cwd,
         agent=agent,
+        agent_id=session.agent_id or "",
         brief=partial(_brief, facts, state.permissions),
         standing=partial(_standing, facts, state, heard),
     )

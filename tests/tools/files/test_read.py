@@ -114,6 +114,7 @@ def test_an_empty_file_is_said_to_be_empty(session: Any, read: Read, tmp_path: P
     assert "empty" in session.text(read, file_path="a.txt")
     assert session.reads[str(tmp_path / "a.txt")].whole
     assert session.text(read, file_path="/dev/null") == "[The file is empty.]"
+    assert session.call(read, file_path="/dev/null").data["file"]["content"] == ""
 
 
 def test_an_unchanged_file_is_not_shown_twice(session: Any, read: Read, tmp_path: Path) -> None:

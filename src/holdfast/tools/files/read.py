@@ -75,7 +75,8 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
         """Look at the first bytes, then show the file as what it is."""
         real = self.targets.take(ctx, args.file_path)
         if real == os.devnull:
-            return ToolResult({"type": "text", "filePath": real, "content": ""}, "[The file is empty.]")
+            nothing = {"filePath": real, "content": "", "numLines": 0, "startLine": 1, "totalLines": 0}
+            return ToolResult({"type": "text", "file": nothing}, "[The file is empty.]")
         with opened(real, args.file_path, ctx.hidden) as handle:
             head = os.pread(handle, 2048, 0)
             if is_pdf(head):
