@@ -27,11 +27,17 @@ class Gate:
     def find_spec(self, name, path=None, target=None):
         if name == "prompt_toolkit":
             sys.meta_path.remove(self)
+            open({here!r}, "w").close()
             ends = time.monotonic() + 60
             while not os.path.exists({gate!r}) and time.monotonic() < ends:
                 if os.path.exists({fails!r}):
                     raise OSError("the disk is gone")
-                time.sleep(0.02)
+                try:
+                    time.sleep(0.02)
+                except KeyboardInterrupt:
+                    if not os.path.exists({drops!r}):
+                        raise
+                    os.unlink({drops!r})
 
 sys.meta_path.insert(0, Gate())
 """
@@ -44,7 +50,13 @@ def slow(terminal: Terminal) -> Terminal:
     folder = terminal.place / "before"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(
-        GATE.format(gate=str(terminal.place / "go"), fails=str(terminal.place / "fail")), encoding="utf-8"
+        GATE.format(
+            gate=str(terminal.place / "go"),
+            fails=str(terminal.place / "fail"),
+            drops=str(terminal.place / "drop"),
+            here=str(terminal.place / "here"),
+        ),
+        encoding="utf-8",
     )
     terminal.open(environ={"PYTHONPATH": str(folder)})
     return terminal
@@ -112,6 +124,15 @@ def test_an_end_in_the_meantime_leaves_the_terminal_as_it_was(slow: Terminal, en
     assert STARTING not in shown
     assert MARK not in shown
     assert (slow.place / "second").read_text("utf-8") == before
+
+
+def test_an_interrupt_that_python_dropped_comes_again(slow: Terminal) -> None:
+    (slow.place / "drop").touch()
+    slow.holdfast("--model", slow.script("Never."))
+    slow.until(STARTING, lambda _: (slow.place / "here").exists())
+    slow.press("C-c", "C-c")
+    slow.until(lambda text: STARTING not in text and text.endswith("$"))
+    assert not (slow.place / "drop").exists()
 
 
 def child_of(pid: int) -> int:

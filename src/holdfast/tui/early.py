@@ -42,6 +42,8 @@ _REST_S = 0.02
 """The rest of a key that a terminal sends as several bytes comes within this time."""
 _LETTER_S = 1.0
 """The rest of a letter certainly comes, also over a slow line."""
+_AGAIN_S = 1.0
+"""An interrupt that has ended nothing for so long is lost."""
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _GIVE_WAY_S = 0.0005
 
@@ -77,6 +79,7 @@ class EarlyPrompt:
         self._shown: list[str] = []
         self._echoes = True
         self._is_drawn = False
+        self._is_interrupted = False
         self._is_held = False
         """The terminal shows nothing until the screen stands."""
         self._before: list[Any] | None = None
@@ -179,8 +182,10 @@ class EarlyPrompt:
         assert self._wake is not None
         while True:
             try:
-                ready = select.select([0, self._wake[0]], [], [])[0]
-                if self._wake[0] in ready or not self._read():
+                ready = select.select([0, self._wake[0]], [], [], _AGAIN_S if self._is_interrupted else None)[0]
+                if not ready:  # where it came at a bad moment, such as the end of an object, Python drops it
+                    _thread.interrupt_main()
+                elif self._wake[0] in ready or not self._read():
                     return
             except (OSError, ValueError):  # the terminal is gone
                 return
@@ -196,7 +201,7 @@ class EarlyPrompt:
     def _keep(self, data: bytes) -> None:
         self._typed += data
         if self._typed.endswith(b"\x03\x03"):
-            self._echoes = False
+            self._echoes, self._is_interrupted = False, True
             self._erase()  # whoever is interrupted may write at once
             _thread.interrupt_main()
         elif self._echoes:
